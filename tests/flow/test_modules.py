@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.lattice.values import BOOLEAN, CONTAINER, DEVICE, GIVEN, HOST, MODULE, OBJECT, OPTIMIZER, TENSOR
+from transferlint.flow.lattice.values import (
+    ANYWHERE,
+    BOOLEAN,
+    CONTAINER,
+    DEVICE,
+    GIVEN,
+    HOST,
+    MODULE,
+    OBJECT,
+    OPTIMIZER,
+    TENSOR,
+)
 
 LookUp = Callable[..., Any]
 START = """
@@ -242,3 +253,54 @@ def test_what_is_made_of_booleans_is_a_mask(look: LookUp, made: str, type_: str,
 def test_what_is_computed_of_anything_else_was_not_uploaded(look: LookUp, other: str, told: bool) -> None:
     found = look(f"from there import found\n{START}y = h.cuda() + {other}\ny\n")
     assert bool(found.value("y").uploads) == told
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("build(args).to(device)", GIVEN),
+        ("build(args).cuda()", DEVICE),
+        ("hub.models[args.name]().to(device)", GIVEN),
+        ("torch.nn.parallel.DistributedDataParallel(build(args).cuda())", DEVICE),
+        ("torch.nn.DataParallel(module=build(args).to(device))", GIVEN),
+    ],
+)
+def test_what_was_moved_to_the_device_and_is_called_is_a_module_whoever_made_it(
+    look: LookUp, made: str, expected: int
+) -> None:
+    found = look(f"""
+        import torch
+        from elsewhere import build, hub
+
+        def main(args, data):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            net = {made}
+            for x, y in torch.utils.data.DataLoader(data):
+                out = net(x)
+    """)
+    assert found.places("net(x)") == expected
+
+
+def test_a_method_of_what_was_moved_may_work_on_the_host(look: LookUp) -> None:
+    found = look("""
+        import torch
+        from elsewhere import build
+
+        def main(args, x):
+            net = build(args).cuda()
+            rows = net.predict(x.cpu().numpy())
+    """)
+    assert found.places("net.predict(x.cpu().numpy())") == ANYWHERE
+
+
+def test_a_wrapper_of_what_nobody_knows_is_nowhere_in_particular(look: LookUp) -> None:
+    found = look("""
+        import torch
+        from elsewhere import build
+
+        def main(args, data):
+            net = torch.nn.parallel.DistributedDataParallel(build(args), device_ids=[0])
+            for x, y in torch.utils.data.DataLoader(data):
+                net(x)
+    """)
+    assert not found.value("net(x)").on_host

@@ -21,6 +21,7 @@ from transferlint.flow.lattice.values import (
     MAPPING,
     MAY,
     MODULE,
+    MOVED,
     NAME,
     NOTHING,
     OBJECT,
@@ -114,12 +115,19 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
             return done
     if callee.kinds & MODULE and not callee.kinds & ~(MODULE | UNKNOWN | OBJECT):
         return _module_call(frame, reg, made, callee)
+    if _moved(callee) and not (isinstance(instruction, Attr) and _moved(frame.values[instruction.object])):
+        return _module_call(frame, reg, made, callee)
     if isinstance(instruction, Attr) and instruction.name in _LOGGING:
         _logged(frame, made)
     made_of = unknown_call(frame, made, frame.last_name(made.function))
     if isinstance(instruction, Subscript) and frame.values[instruction.object].kinds == NAME:
         return _of_generic(frame, made, made_of)
     return made_of
+
+
+def _moved(value: Value) -> bool:
+    """True for what nothing is known of, but that it was moved to the device: what of that is called is a module."""
+    return value.is_a(UNKNOWN) and bool(value.flags & MOVED) and not value.places & ~ON_DEVICE
 
 
 def _logged(frame: Frame, made: Call) -> None:
@@ -326,8 +334,12 @@ def _construct_module(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     """An instance of a class of torch.nn: on the host unless `device=` or a default device says otherwise."""
     places = effects.created_on(frame, made) or HOST
     children = [v for v in arguments(frame, made) if v.kinds & MODULE]
-    if name.endswith(("DataParallel", "DistributedDataParallel", "FullyShardedDataParallel")) and children:
-        return children[0]
+    if name.endswith(("DataParallel", "DistributedDataParallel", "FullyShardedDataParallel")):
+        wrapped = made.args[0] if made.args else effects.keyword(made, "module")
+        if children or wrapped is None:
+            return children[0] if children else Value(MODULE, ANYWHERE)
+        value = frame.values[wrapped]  # whatever it is known to be, they take modules alone
+        return Value(MODULE, value.places or ANYWHERE, value.flags & MOVED, value.why or (reg,))
     if children:
         places = 0
         for child in children:
