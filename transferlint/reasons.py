@@ -64,6 +64,7 @@ class Cause(enum.Enum):
     SAVED = enum.auto()  # the function
     HANDED_OVER = enum.auto()  # the method, with its queue: to another process, as far as the name tells
     ENVIRONMENT = enum.auto()  # the method, with its environment
+    HOST_LIBRARY = enum.auto()  # the function
     # What a table of frameworks, or the user's settings, say of a function, in their own words.
     KNOWN = enum.auto()
     # Why a hot place is doubtful in a project of which all programs are in sight.

@@ -53,6 +53,7 @@ _WORDS = {
     Cause.SAVED: "`{name}` saves it",
     Cause.HANDED_OVER: "`{name}` passes it to another process",
     Cause.ENVIRONMENT: "`{name}` takes it",
+    Cause.HOST_LIBRARY: "`{name}` works on it",
     Cause.KNOWN: "{name}",
     Cause.NOT_PLACED: "nothing that uses this file moves anything to an accelerator",
     Cause.NOT_REPEATED: "no program in this project calls it from a loop over training or inference steps",

@@ -93,3 +93,27 @@ def test_a_queue_excuses_only_what_goes_into_it(look) -> None:
 def test_a_queue_of_this_process_excuses_nothing(look) -> None:
     for imported, made in (("queue", "q = queue.Queue()"), ("asyncio", "q = asyncio.Queue()")):
         assert "loss.cpu()" not in said(look, QUEUE.format(imported=imported, made=made))
+
+
+LIBRARY = """
+    import torch
+    from scipy.optimize import linear_sum_assignment
+
+    class Matcher(torch.nn.Module):
+        def forward(self, x):
+            cost = self.net(x)
+            rows, columns = linear_sum_assignment(cost.cpu())
+            {more}
+            return rows
+"""
+
+
+def test_what_a_library_of_the_host_works_on_is_for_the_host(look) -> None:
+    found = said(look, LIBRARY.format(more="pass"))
+    assert found["cost.cpu()"] == (
+        "host", "`scipy.optimize.linear_sum_assignment` works on it, which only the host can do"
+    )  # fmt: skip
+
+
+def test_what_goes_back_to_the_device_might_have_stayed_there(look) -> None:
+    assert "cost.cpu()" not in said(look, LIBRARY.format(more="x = torch.as_tensor(columns).to(x.device)"))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from transferlint.flow.dataflow.once import once
 from transferlint.flow.lattice.values import HOST_VALUE
 from transferlint.knowledge import roles
-from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
+from transferlint.knowledge.libraries import ENVIRONMENTS, HOST_LIBRARIES, SAVERS
+from transferlint.model import Direction
 from transferlint.reasons import Cause, Reason
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg, Slot
@@ -28,8 +29,11 @@ _HOLDING = (p.Sequence, p.Mapping, p.Binary, p.Choice, p.Collect)
 def host_only_use(function: FunctionFacts, reg: Reg) -> Reason | None:
     """What only the host does with the value of a register, each time that there is one, where it goes straight there,
     by way of one variable at most, or each of its elements does in a loop: "`envs.step` takes it", "`np.save` saves
-    it"; None where it does not."""
-    return _use(function, reg, len(function.loops(reg)), False)
+    it"; None where it does not, and where a library of the host makes something of it that goes back to the device."""
+    use = _use(function, reg, len(function.loops(reg)), False)
+    computed = use is not None and use.cause is Cause.HOST_LIBRARY
+    back = computed and any(one.direction is Direction.H2D and reg in one.before.reads for one in function.transfers)
+    return None if back else use
 
 
 @once
@@ -102,6 +106,9 @@ def _formats(function: FunctionFacts, call: p.Call) -> bool:
 def _done(function: FunctionFacts, call: p.Call) -> Reason | None:
     """What a call does that only the host can; None for any other."""
     callee = function.code[call.function]
+    name = function.file.placement.names.dotted(function.function, call.function)
+    if name.partition(".")[0] in HOST_LIBRARIES:
+        return Reason(Cause.HOST_LIBRARY, name)
     if isinstance(callee, p.Attr):
         if SAVERS.match(callee.name):
             return Reason(Cause.SAVED, callee.name)

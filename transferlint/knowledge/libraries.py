@@ -24,6 +24,8 @@ TABLE: tuple[Api, ...] = (
 # Libraries whose classes are modules, and those that compute on data of their own.
 OF_MODULES = frozenset("lightning pytorch_lightning transformers torchvision timm diffusers torchmetrics".split())
 FOREIGN = frozenset("jax tensorflow cupy paddle mxnet cv2 PIL sklearn pandas scipy".split())
+# Those of them that work on the host alone.
+HOST_LIBRARIES = frozenset("PIL cv2 pandas scipy sklearn".split())
 
 # Functions named like this, whoever wrote them, move what they get (convention; their summary wins where it is known).
 MOVERS = late.pattern(
