@@ -117,3 +117,9 @@ def test_what_a_library_of_the_host_works_on_is_for_the_host(look) -> None:
 
 def test_what_goes_back_to_the_device_might_have_stayed_there(look) -> None:
     assert "cost.cpu()" not in said(look, LIBRARY.format(more="x = torch.as_tensor(columns).to(x.device)"))
+
+
+def test_a_number_that_is_read_on_the_way_is_not_what_the_library_takes(look) -> None:
+    text = LIBRARY.replace("cost = self.net(x)", "cost = torch.nn.functional.pad(x, (0, 3), value=x.max())")
+    found = said(look, text.format(more="pass"))
+    assert list(found) == ["cost.cpu()"]

@@ -30,6 +30,8 @@ def host_only_use(function: FunctionFacts, reg: Reg) -> Reason | None:
     """What only the host does with the value of a register, each time that there is one, where it goes straight there,
     by way of one variable at most, or each of its elements does in a loop: "`envs.step` takes it", "`np.save` saves
     it"; None where it does not, and where a library of the host makes something of it that goes back to the device."""
+    if function.values[reg].on_device:
+        return None  # what is made there of what the host has read
     use = _use(function, reg, len(function.loops(reg)), False)
     computed = use is not None and use.cause is Cause.HOST_LIBRARY
     back = computed and any(one.direction is Direction.H2D and reg in one.before.reads for one in function.transfers)
