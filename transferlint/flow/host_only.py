@@ -39,9 +39,7 @@ def host_only_use(function: FunctionFacts, reg: Reg) -> Reason | None:
 
 
 @once
-def _use(
-    function: FunctionFacts, reg: Reg, depth: int, followed: bool, element: bool = False
-) -> Reason | None:
+def _use(function: FunctionFacts, reg: Reg, depth: int, followed: bool, element: bool = False) -> Reason | None:
     """`host_only_use` of one register; `depth`: how many loops are around the value, `followed`: it was kept in a
     variable, `element`: the register holds one of its elements."""
     for user in function.users(reg):
