@@ -123,3 +123,22 @@ def test_a_number_that_is_read_on_the_way_is_not_what_the_library_takes(look) ->
     text = LIBRARY.replace("cost = self.net(x)", "cost = torch.nn.functional.pad(x, (0, 3), value=x.max())")
     found = said(look, text.format(more="pass"))
     assert list(found) == ["cost.cpu()"]
+
+
+def test_what_a_library_takes_of_a_whole_loop_could_be_read_at_once(look) -> None:
+    found = said(
+        look,
+        """
+        import pandas as pd
+        import torch
+
+        class Scores(torch.nn.Module):
+            def forward(self, x, names):
+                scores = self.net(x).sum(0)
+                rows = pd.DataFrame([(name, scores[at].item()) for at, name in enumerate(names)])
+                more = pd.Series([scores[at].item() for at, _ in enumerate(names)])
+                whole = pd.Series(scores.cpu().numpy())
+                return rows, more, whole
+        """,
+    )
+    assert list(found) == ["scores.cpu()"]

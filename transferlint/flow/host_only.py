@@ -52,6 +52,8 @@ def _use(function: FunctionFacts, reg: Reg, depth: int, followed: bool, element:
             found = next(filter(None, (_use(function, call, depth, followed, element) for call in calls)), None)
         elif isinstance(made, p.Call) and made.function != reg:
             found = _done(function, made)
+            if found and found.cause is Cause.HOST_LIBRARY and len(function.loops(user)) < depth:
+                continue  # of all that one loop read, which one read would do for
             if not found and element and _formats(function, made):
                 found = _use(function, user, depth, followed, element)
         elif isinstance(made, p.Subscript):
