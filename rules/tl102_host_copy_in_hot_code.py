@@ -31,8 +31,8 @@ once after the loop. Not reported either:
   `pack_padded_sequence`
 - a single copy of a whole tensor that only the host needs: it becomes text, an image or a file, is iterated over, or is
   part of the result
-- copies for a library that works on the host alone (SciPy, scikit-learn, pandas, Pillow, OpenCV), unless what it makes of
-  them goes back to the device, which TL201 reports
+- copies for a library that works on the host alone (SciPy, scikit-learn, pandas, Pillow, OpenCV), unless what it makes
+  of them goes back to the device, which TL201 reports
 - copies that an argument asks for (`if convert_to_numpy:`)
 
 Fix safety
