@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from transferlint.flow.quiet import quiet_sites
 from transferlint.model import Direction
 
@@ -108,11 +110,17 @@ LIBRARY = """
 """
 
 
-def test_what_a_library_of_the_host_works_on_is_for_the_host(look) -> None:
-    found = said(look, LIBRARY.format(more="pass"))
-    assert found["cost.cpu()"] == (
-        "host", "`scipy.optimize.linear_sum_assignment` works on it, which only the host can do"
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("scipy.optimize", "linear_sum_assignment"), ("sklearn.metrics", "f1_score"), ("pandas", "DataFrame"),
+        ("PIL.Image", "fromarray"), ("cv2", "resize"),
+    ],
+)  # fmt: skip
+def test_what_a_library_of_the_host_works_on_is_for_the_host(look, module: str, name: str) -> None:
+    text = LIBRARY.replace("scipy.optimize", module).replace("linear_sum_assignment", name)
+    found = said(look, text.format(more="pass"))
+    assert found["cost.cpu()"] == ("host", f"`{module}.{name}` works on it, which only the host can do")
 
 
 def test_what_goes_back_to_the_device_might_have_stayed_there(look) -> None:

@@ -24,7 +24,8 @@ TABLE: tuple[Api, ...] = (
 # Libraries whose classes are modules, and those that compute on data of their own.
 OF_MODULES = frozenset("lightning pytorch_lightning transformers torchvision timm diffusers torchmetrics".split())
 FOREIGN = frozenset("jax tensorflow cupy paddle mxnet cv2 PIL sklearn pandas scipy".split())
-# Those of them that work on the host alone.
+# Those of them that compute on the host, whatever they are given (SciPy and scikit-learn unless told otherwise: their
+# pages 'Support for the array API standard').
 HOST_LIBRARIES = frozenset("PIL cv2 pandas scipy sklearn".split())
 
 # Functions named like this, whoever wrote them, move what they get (convention; their summary wins where it is known).

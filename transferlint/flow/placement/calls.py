@@ -333,13 +333,13 @@ def _sized(made: Call, position: int) -> bool:
 def _construct_module(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     """An instance of a class of torch.nn: on the host unless `device=` or a default device says otherwise."""
     places = effects.created_on(frame, made) or HOST
-    children = [v for v in arguments(frame, made) if v.kinds & MODULE]
-    if name.endswith(("DataParallel", "DistributedDataParallel", "FullyShardedDataParallel")):
+    if name.endswith("DataParallel"):  # the distributed and the fully sharded one too: they take modules alone
         wrapped = made.args[0] if made.args else effects.keyword(made, "module")
-        if children or wrapped is None:
-            return children[0] if children else Value(MODULE, ANYWHERE)
-        value = frame.values[wrapped]  # whatever it is known to be, they take modules alone
+        value = frame.values[wrapped] if wrapped is not None else NOTHING
+        if value.kinds & MODULE:
+            return value
         return Value(MODULE, value.places or ANYWHERE, value.flags & MOVED, value.why or (reg,))
+    children = [v for v in arguments(frame, made) if v.kinds & MODULE]
     if children:
         places = 0
         for child in children:
